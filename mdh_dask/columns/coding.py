@@ -74,6 +74,8 @@ def numbers(column: Any) -> AnyArray:
         return days_of(column)
     if hasattr(column, "null_count"):  # Arrow
         column = column.cast("uint8") if column.type == "bool" else column
+        # Arrow rounds decimal numbers wrongly, but not their texts.
+        column = column.cast("string").cast("float64") if is_decimal(column.type) else column
         found = column.cast("float64", safe=False) if column.null_count else column
         values = np.asarray(found.to_numpy())
     elif isinstance(getattr(column, "dtype", None), np.dtype):
@@ -117,8 +119,15 @@ def categories_of(column: Any) -> list[str] | None:
     return list(found[0]) if len(set(found)) == 1 else None
 
 
+def is_decimal(dtype: Any) -> bool:
+    """Return whether the values of a dtype of pandas or Arrow are decimal numbers, which NumPy does not have."""
+    return str(dtype).startswith("decimal")
+
+
 def _plain(dtype: Any) -> np.dtype:
     """Return the dtype of NumPy for the values of a dtype of pandas or Arrow, that of objects if there is none."""
+    if is_decimal(dtype):
+        return np.dtype(np.float64)
     plain = getattr(dtype, "numpy_dtype", dtype)
     try:
         return plain if isinstance(plain, np.dtype) else np.dtype(plain.to_pandas_dtype())
@@ -128,7 +137,7 @@ def _plain(dtype: Any) -> np.dtype:
 
 def kind_of(dtype: Any) -> str:
     """Return the letter of NumPy for the kind of values of a dtype: those of Arrow and pandas have theirs, too."""
-    return str(getattr(dtype, "kind", _plain(dtype).kind))
+    return "f" if is_decimal(dtype) else str(getattr(dtype, "kind", _plain(dtype).kind))
 
 
 def is_single(dtype: Any) -> bool:

@@ -15,6 +15,7 @@ from .._process import needed
 from .._typing import RowArray
 from .._words import full_count
 from ..chunks import block_size
+from ..columns.coding import is_decimal
 from ..columns.lists import Element, elements_of, sources_of, value_type
 from .parquet_files import SUFFIXES, Footer, ParquetReader, PieceOfFile, footers_of, read_table
 from .rows import open_rows
@@ -160,7 +161,7 @@ def _checked(footer: Footer, names: tuple[str, ...], widths: Mapping[str, int]) 
 def _is_numeric(kind: Any) -> bool:
     from pyarrow import types
 
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+    return any(is_it(kind) for is_it in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal))
 
 
 def _common(dtypes: Iterable[np.dtype]) -> np.dtype:
@@ -173,7 +174,8 @@ def _common(dtypes: Iterable[np.dtype]) -> np.dtype:
 
 
 def _type(footer: Footer, name: str) -> np.dtype:
-    return np.dtype(footer.types[name].to_pandas_dtype())
+    kind = footer.types[name]
+    return np.dtype(np.float64 if is_decimal(kind) else kind.to_pandas_dtype())
 
 
 def _dtype(footer: Footer, name: str) -> np.dtype:

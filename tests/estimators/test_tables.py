@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from helpers import in_turns
 from hypothesis import given, settings
@@ -29,6 +30,7 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask.io.inputs import has_dates
+from mdh_dask.io.parquet import open_parquet
 from mdh_dask.workflows.reading import Reading
 
 QUICK = {"n_projections": 30}
@@ -245,6 +247,17 @@ def test_levels_that_are_unknown_missing_or_alone_are_clustered(columns):
     assert model.columns.levels == (None, ("L", "M", "S"), ("a",), ())
     others = pd.DataFrame(table | {"size": np.full(400, "XXL", dtype=object)})
     assert model.predict(others).shape == (400,)
+
+
+@pytest.mark.parametrize("as_frame", [lambda t: t, lambda t: t.to_pandas(types_mapper=pd.ArrowDtype), pl.from_arrow])
+def test_decimal_columns_are_numbers(as_frame, tmp_path):
+    rows = np.repeat([[0.25, 1], [90.5, 1], [7, 50]], 50, axis=0) + np.arange(150)[:, None] / 100
+    table = pa.table({"a": pa.array(rows[:, 0].round(2)).cast(pa.decimal128(8, 2)), "b": rows[:, 1]})
+    model = RandomProjectionTree(random_state=0).fit(as_frame(table))
+    np.testing.assert_array_equal(model.labels_, RandomProjectionTree(random_state=0).fit(rows.round(2)).labels_)
+    pq.write_table(table, tmp_path / "x.parquet")
+    np.testing.assert_array_equal(open_parquet(tmp_path / "x.parquet")[0].compute()[:, 0], rows[:, 0].round(2))
+    np.testing.assert_array_equal(model.predict(as_frame(table)), model.labels_)
 
 
 @pytest.mark.parametrize(("fitted", "given"), [(bool, int), (bool, float), (int, bool)])
