@@ -76,6 +76,8 @@ REPORT = path_options(report="Path or URL of the HTML report to write.")
 
 
 def _is_missing(path: str) -> bool:
+    if not path:  # as that of a variable of the shell that is not set
+        raise click.BadParameter("expected the path or URL of an input; got an empty one")
     if any(part in path for part in ("://", "::", "*", "\0")):
         return False
     try:

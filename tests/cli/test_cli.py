@@ -70,6 +70,19 @@ def test_fit_writes_labels_model_and_report_and_one_line_on_standard_output(here
     assert sorted(os.listdir()) == ["l.zarr", "m.zarr", "r.html"]
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("fit", "", "--out", "l.zarr"), ("segment", "", "--out", "l.zarr"),
+        ("predict", "", "--model", "../in/x.zarr", "--out", "l.zarr"),
+        ("predict", "../in/x.zarr", "--model", "", "--out", "l.zarr"),
+    ],
+)  # fmt: skip
+def test_an_empty_path_of_an_input_is_refused_at_once(here, args):
+    assert "expected the path or URL of an input; got an empty one" in run(*args, code=2).output
+    assert os.listdir() == []
+
+
 def model_with(*options):
     run("fit", "../in/x.zarr", "--model", "m.zarr", "--overwrite", *options, *THREADS, code=0)
     return load_model("m.zarr")
