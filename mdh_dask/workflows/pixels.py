@@ -103,8 +103,10 @@ def fit_images(images: Sequence[Image], estimator: Any, options: PixelOptions, n
     """Fit an estimator to the pixels of images, one after another, as if they were one table.
 
     The images are `counted`, and have the same bands; coordinates are those of a single one. The passes are those of
-    the estimator, or one with a sample, and `n_before`.
+    the estimator, or one with a sample, and `n_before`. Raises a ValueError if a single pixel holds data.
     """
+    if sum(image.order.n_rows - image.n_without for image in images) < 2:
+        raise ValueError(f"expected at least 2 pixels with data; got 1 in {images[0].path}: give a larger image")
     first, tiles, reading = images[0], None, options.reading
     if options.dependence is None:
         features, rows, n_passes = _prepared(images, estimator, options)

@@ -134,6 +134,24 @@ KINDS = ("NaN", "attribute", "nodata of a TIFF", "nodata of a user", "mask in a 
          "NaN in an own mask")  # fmt: skip
 
 
+def test_an_image_of_one_pixel_with_data_is_refused(tmp_path):
+    pixels = np.zeros((40, 50, 3), np.uint8)
+    pixels[1, 2] = 7
+    zarr.create_array(tmp_path / "image.zarr", data=pixels, attributes={"_FillValue": 0})
+    told = "expected at least 2 pixels with data; got 1"
+    assert (
+        told
+        in run(
+            "segment", tmp_path / "image.zarr", "--out", tmp_path / "s.zarr", "--scheduler", "threads", code=65
+        ).output
+    )
+    Pillow.fromarray(pixels[1:2, 2:3]).save(tmp_path / "one.png")
+    assert (
+        told
+        in run("segment", tmp_path / "one.png", "--out", tmp_path / "s.zarr", "--scheduler", "threads", code=65).output
+    )
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_holes_are_found_by_whatever_declares_them(kind, tmp_path, monkeypatch):
     monkeypatch.setattr("mdh_dask.images.validity.PIECE", 700)  # several pieces of a block
