@@ -13,7 +13,7 @@ from .._levels import has_levels
 from .._random import generator
 from .._typing import Floats, Integers
 from ..chunks import Plan
-from ..valleys.graph import communities, shared_neighbours
+from ..valleys.graph import NEIGHBOURS, communities, shared_neighbours
 from ..valleys.neighbours import distances_in_blocks, squared_distances
 from .between_groups import compared_rows, divide_crowd, structure_within
 from .branches import Branch, SampleRows
@@ -191,6 +191,8 @@ def balls_are_crowded(rows: Floats, n: int, n_balls: int, rng: np.random.Generat
     """Return whether balls with `n` of some distinct rows, at most half of them, show several clusters."""
     rows = rows[:: -(-len(rows) // round(MOST_IN_BALL / BALL))]  # any more would make balls smaller, and take time
     n, crowded = min(n, len(rows) // 2), 0
+    if n <= NEIGHBOURS:  # too few for a graph
+        return False
     for i, centre in enumerate(rng.permutation(len(rows))[:n_balls]):
         near = nearest_columns(squared_distances(rows[[centre]], rows), n)[0]
         crowded += shows_clusters(rows[np.sort(near)])

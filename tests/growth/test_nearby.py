@@ -131,6 +131,14 @@ def test_rounded_rows_of_columns_of_different_scales_are_no_more_clusters(k):
     assert RandomProjectionTree(random_state=0).fit(X).n_clusters_ == k
 
 
+@pytest.mark.parametrize("estimator", [RandomProjectionTree, HierarchicalMDH])
+def test_a_table_of_few_different_rows_shows_no_neighbourhoods(estimator):
+    rng = np.random.default_rng(0)
+    day = rng.integers(7, size=5000)
+    rows = np.column_stack([day, np.digitize(day + rng.normal(0, 0.3, 5000), [0, 2, 4, 6]), 2 * day])
+    assert 1 <= estimator(random_state=0).fit(rows).n_clusters_ <= 12  # different rows
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_many_clusters_in_a_row_are_found_beside_columns_of_noise(turned):
     rng = np.random.default_rng(0)
