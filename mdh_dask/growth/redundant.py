@@ -11,8 +11,8 @@ from .._typing import Booleans, Floats, Integers
 from .passes import Sample
 from .uneven import MOST_COLUMNS, ROWS_FOR_STEPS
 
-ROWS_EACH = 4
-"""Columns have few values if on average at least so many rows share one."""
+ROWS_EACH = 20
+"""Columns have few values if on average at least so many rows share one: the rows of fewer are no cluster."""
 
 FEWEST_UNUSUAL = 40
 """Other columns tell a column if at least so many rows do not have its most frequent value."""
