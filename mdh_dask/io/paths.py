@@ -27,8 +27,6 @@ def local_path(location: str | os.PathLike[str]) -> Path | None:
     ``~`` is the home folder of the user, as for fsspec. None, too, for what is in an Icechunk repository: it has no
     files of its own.
     """
-    if not os.fspath(location):
-        raise ValueError("expected a path or URL; got an empty text")
     protocol, path = split_protocol(os.fspath(location))
     if protocol not in (None, "file", "local") or path.startswith(REPOSITORY):
         return None

@@ -51,8 +51,9 @@ def test_one_cloud_with_a_column_that_others_tell_is_one_cluster(estimator, name
     assert estimator(random_state=0).fit(rows).n_clusters_ == 1
 
 
+@pytest.mark.slow
 def test_contours_leave_out_columns_that_others_tell():
-    rows, _ = tables(2000)["integer part"]
+    rows, _ = tables(800)["integer part"]
     assert SupportVectorClustering(random_state=0).fit(rows).n_clusters_ == 1
 
 
